@@ -74,7 +74,9 @@ export class Rewriter {
   done(): Edited {
     if (this.#starts.length === 0) return { text: this.#text, changes: [] }
     // One join: a rope of two would be copied again by `JSON.parse`, and is slower to walk over.
-    const text = this.#pieces.concat(this.#text.slice(this.#copied)).join('')
+    this.#pieces.push(this.#text.slice(this.#copied))
+    const text = this.#pieces.join('')
+    this.#pieces.pop()
     return { text, changes: this.#changes }
   }
 

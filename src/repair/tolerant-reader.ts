@@ -478,16 +478,15 @@ export class Reading {
     if (end === at) return false
     let word = text.slice(at, end)
     const { edits } = this
-    const comma = word.search(/[、،]/)
-    if (comma > 0 && isJsonWord(word.slice(0, comma))) {
-      end = at + comma
-      word = word.slice(0, comma)
-    }
-    const literal = end - at > 4 ? /^(?:true|false|null)(?=true$|false$|null$|-?\d)/.exec(word) : null
-    if (literal) {
-      // `nullfalse`: two literals without a comma.
-      word = literal[0]
-      end = at + word.length
+    let isJson = isJsonWord(word)
+    if (!isJson) {
+      // `nullfalse`, `1、2`: two values without a comma, or with a foreign one.
+      const [first] = /^(?:true|false|null)(?=true$|false$|null$|-?\d)|^.+?(?=[、،])/.exec(word) ?? [word]
+      if (isJsonWord(first)) {
+        isJson = true
+        word = first
+        end = at + first.length
+      }
     }
     const after = text.charCodeAt(end)
     const constructed = after === OPEN_PAREN || word === 'new' ? constructedAt(text, at) : undefined
@@ -497,7 +496,6 @@ export class Reading {
       this.endValue(constructed.end)
       return true
     }
-    const isJson = isJsonWord(word)
     const spelling = isJson ? undefined : spellingOf(word)
     if ((!isJson && !spelling) || after === COLON || after === SLASH) {
       const to = codeEnd(text, at, this.inArray())

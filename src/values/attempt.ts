@@ -67,7 +67,8 @@ export interface Broken {
   readonly kind: 'broken'
   readonly code: Code
   readonly detail: string
-  readonly cause?: unknown
+  /** Knows what `JSON.parse` threw. */
+  readonly read?: { readonly cause?: unknown } | undefined
 }
 
 /** Parses one text strictly and applies the root rule, the normalizers and the schema, in this order. */
@@ -76,7 +77,7 @@ export function attempt(text: string, rules: Rules): Tried {
   const read = readStrictly(text, maxDepth)
   if (read.kind === 'deep')
     return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }
-  if (read.kind === 'broken') return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause: read.cause }
+  if (read.kind === 'broken') return { kind: 'broken', code: 'INVALID_JSON', detail: '', read }
   const { value, unusual } = read
   let notes = NONE
   if (unusual) {

@@ -49,6 +49,7 @@ export interface Miss {
   readonly broken?: { readonly found: string; readonly expected: string } | undefined
   readonly errors?: readonly SchemaError[]
   readonly cause?: unknown
+  readonly read?: Broken['read']
   /** The value that a normalizer threw on, as it was before any of them. */
   readonly value?: unknown
   readonly notes: readonly Note[]
@@ -366,7 +367,7 @@ function takeFirst(
     return climbFurther(first, [...before, dropped], rules, envelopes)
   }
   if (isRestOfWhole(text, end) || endsInString(first) || isOnlyStructure(text))
-    return { ...brokenAround(text, end), cause: broken.cause }
+    return { ...brokenAround(text, end), read: broken.read }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
   const rest = text.slice(end, end + 256)
   const isBeforeObject = rules.scalars && /^\s*\{\s*"/.test(rest)
@@ -541,7 +542,7 @@ function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
   if (tried.kind === 'broken' && tried.code === 'INVALID_JSON') {
     // Written out: a log may have thousands of such lines, and a spread takes as long as all else.
     const { code, detail, at, broken } = whyBroken(text, why)
-    return { ok: false, code, detail, at, broken, cause: tried.cause, notes, strict, repaired }
+    return { ok: false, code, detail, at, broken, read: tried.read, notes, strict, repaired }
   }
   const detail = tried.kind === 'broken' ? tried.detail : ''
   return { ok: false, code: 'MAX_DEPTH', detail, notes, strict, repaired }

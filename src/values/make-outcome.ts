@@ -66,7 +66,8 @@ export function badOf(frame: Frame, miss: Miss, label: string | undefined): BadO
   const details: { -readonly [K in keyof FaultDetails]: FaultDetails[K] } = { at }
   if (miss.errors) details.errors = miss.errors
   if (miss.broken) details.broken = breakageOf(frame.text, miss.at ?? 0, miss.broken)
-  if (miss.cause !== undefined) details.cause = miss.cause
+  const cause = miss.cause ?? miss.read?.cause
+  if (cause !== undefined) details.cause = cause
   if ('value' in miss) details.value = miss.value
   const fault = faultOf(code, miss.detail, label, details)
   const notes = frame.notes ? [...miss.notes, ...frame.notes] : miss.notes

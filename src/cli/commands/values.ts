@@ -19,8 +19,7 @@ import { safe } from '../draw/safe.ts'
 import { progress } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
 import { openInput, readSchema, unreadable } from '../input/open-input.ts'
-import { oneMore } from '../input/option-values.ts'
-import { maxRepair } from '../input/run-input.ts'
+import { maxRepair, oneMore } from '../input/option-values.ts'
 import { flushed, harmless, linePrinter, output } from '../print.ts'
 
 interface Flags

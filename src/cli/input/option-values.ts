@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { milliseconds } from '../../base/duration.ts'
+import type { Row } from '../command-table.ts'
 
 /**
  * Reads a duration: `90` and `90s` are seconds, `500ms`, `5m` and `2h` have a unit. Returns milliseconds.
@@ -66,3 +67,10 @@ export function listOption(flags: string, about: string, words: readonly string[
     })
     .default([], none)
 }
+
+/** The option of every command that repairs payloads. */
+export const maxRepair: Row = [
+  '--max-repair <characters>',
+  'the longest payload to repair, in characters (default: 65536)',
+  wholeNumber,
+]

@@ -13,19 +13,13 @@ import type { Row } from '../command-table.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { openInput, readObject, readSchema, unreadable } from './open-input.ts'
-import { positiveInteger, wholeNumber } from './option-values.ts'
+import { maxRepair, positiveInteger } from './option-values.ts'
 
 /** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same flags. */
 export interface ReadingFlags
   extends Pick<EventOptions, 'doneMarker' | 'maxFrame' | 'window' | 'pick' | 'maxRepair'> {
   readonly schema?: string
 }
-
-export const maxRepair: Row = [
-  '--max-repair <characters>',
-  'the longest payload to repair, in characters (default: 65536)',
-  wholeNumber,
-]
 
 /** The options for reading the output of a run. */
 export const reading: readonly Row[] = [
