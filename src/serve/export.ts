@@ -44,7 +44,7 @@ export interface ExportLog {
 export interface ExportSource {
   /** The name on the page. */
   readonly name: string
-  /** All its events, in order; called once to find its secrets and once to write it. */
+  /** All its events, in order; called again if what is found late must be hidden before, too. */
   readonly events: () => AsyncIterable<AgentEvent>
   readonly attempts: readonly Attempt[]
   readonly logs: readonly ExportLog[]
@@ -77,6 +77,8 @@ export interface Exported {
 const RAW_PIECE = 1 << 20
 /** Characters of events in a piece: each piece costs a few turns. */
 const TEXT_PIECE = 1 << 16
+/** Characters that are kept until a run was read; a longer text is written in a second reading. */
+const MAX_KEPT = 1 << 24
 
 /**
  * A recorded run in one file, in pieces: Markdown for an issue, a page that needs no server, or its data as
@@ -141,26 +143,39 @@ export function runName(path: string): string {
 /**
  * A run in one file: Markdown for an issue, a page that needs no server, or its data as JSON. Secrets are
  * hidden in everything that is exported, and then no raw log is in it; nothing is written to the directory of
- * the run. It is read twice: a password is also hidden before the line that identifies it.
+ * the run. It is read again if a password was found: that is also hidden before the line that identifies it.
  */
 export function exportSource(source: ExportSource, options: ExportOptions): Exported {
-  const { to, redact, hide: own = [], maxRaw = EXPORT_OPTIONS.maxRaw.default } = options
+  const { to, redact, hide: patterns = [], maxRaw = EXPORT_OPTIONS.maxRaw.default } = options
   let hide: Redactor | undefined
-  async function* text(): AsyncGenerator<string> {
-    if (redact) hide = await learned(source, own)
+  const written = (): AsyncIterable<string> => {
     const events = hide ? through(source.events(), redactStage(hide)) : source.events()
-    if (to === 'md') yield* through(events, markdownStage())
-    else if (to === 'html') yield* pageOf(source.name, dataOf(source, events, hide, maxRaw))
-    else yield* dataOf({ ...source, logs: [] }, events, hide, 0)
+    if (to === 'md') return through(events, markdownStage())
+    if (to === 'json') return dataOf({ ...source, logs: [] }, events, hide, 0)
+    return pageOf(source.name, dataOf(source, events, hide, maxRaw))
+  }
+  async function* text(): AsyncGenerator<string> {
+    if (!redact) return yield* written()
+    const { scout, hidAll, again } = redactorsForTwo({ patterns })
+    hide = scout
+    const pieces = await kept(written())
+    if (pieces && hidAll()) return yield* pieces
+    hide = again()
+    yield* written()
   }
   return { text: text(), hidden: () => hide?.hidden() }
 }
 
-/** A redactor that knows the passwords of the whole run. */
-async function learned(source: ExportSource, patterns: readonly string[]): Promise<Redactor> {
-  const { scout, again } = redactorsForTwo({ patterns })
-  for await (const _ of through(source.events(), redactStage(scout)));
-  return again()
+/** All pieces of a text, which is read to its end; undefined if they are too long to keep. */
+async function kept(pieces: AsyncIterable<string>): Promise<string[] | undefined> {
+  let some: string[] | undefined = []
+  let length = 0
+  for await (const piece of pieces) {
+    length += piece.length
+    if (length > MAX_KEPT) some = undefined
+    some?.push(piece)
+  }
+  return some
 }
 
 /** The page of `serve` with the data in it. Its policy allows only its own script and style. */
@@ -291,7 +306,7 @@ export function logOfBytes(bytes: Buffer): ExportLog {
   }
 }
 
-/** Each export reads a whole run twice. */
+/** Each export reads a whole run, often twice. */
 const MAX_AT_ONCE = 4
 const types = { html: 'text/html; charset=utf-8', md: 'text/markdown; charset=utf-8' } as const
 let sending = 0

@@ -43,6 +43,19 @@ function leaks(text: string, secret: string): boolean {
   return formsOf(secret).some((form) => text.includes(form))
 }
 
+test('a key is found wherever it is in a long text', () => {
+  const keys = [
+    'ghp_Zq7Xw2Vb9Nk4Jt6Hs8Rd3Mf5Lc1PyGuEoAi0',
+    'crsr_0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f',
+  ]
+  for (const key of [...keys, 'aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY'])
+    for (const before of ['a ', 'a/', 'ü '])
+      for (let length = 32_720; length < 32_790; length += 14) {
+        const hidden = redactor().text(`${before.repeat(length / 2)} ${key} behind`)
+        expect(hidden.slice(-40), `${key} at ${length}`).toMatch(/ \[redacted:[a-z]+\] behind$/)
+      }
+})
+
 describe('secrets of every kind', () => {
   test('are hidden in plain text, in JSON, in JSON in JSON and in color', () => {
     for (const { kind, secret, line } of plantedSecrets()) {

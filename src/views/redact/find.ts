@@ -17,13 +17,9 @@ import {
 } from './named.ts'
 import { addRandom } from './random.ts'
 import { backslashesBefore, escapeAt, isBlank, isNameUnit, isWordUnit, type Secret } from './secret.ts'
-import { isKeyUnit, keyBlocks, shapeDetectors } from './shapes.ts'
+import { isKeyUnit, keyBlocks, mayBegin, shapeDetectors } from './shapes.ts'
 import { cellSecrets } from './tables.ts'
 import { bareEnds, type Search, type ValuePlace, valueAt } from './value.ts'
-
-/** Pairs of characters that a secret can begin with. */
-const isPair = new Uint8Array(128 * 128)
-for (const pair of shapeDetectors.pairs()) isPair[pair] = 1
 
 /**
  * Finds the secrets of a text, reading each character a bounded number of times: those with a shape of their
@@ -179,16 +175,14 @@ function addFromWord(search: Search, from: number, to: number, opaque: boolean, 
   const endWord = (end: number) => {
     if (end - word >= MIN_KEY && !opaque) addRandom(text, word, end, found)
   }
-  let next = text.charCodeAt(from)
   for (let i = from; i < to; i++) {
-    const unit = next
-    next = text.charCodeAt(i + 1)
-    const hit = isPair[((unit & 127) << 7) | (next & 127)] === 1 ? shapeDetectors.at(search, i) : undefined
+    const unit = text.charCodeAt(i)
+    const may = mayBegin(unit, text.charCodeAt(i + 1), text.charCodeAt(i + 2))
+    const hit = may ? shapeDetectors.at(search, i) : undefined
     if (hit) {
       endWord(Math.max(word, hit.from))
       found.push(hit)
       if (hit.to > i) i = hit.to - 1
-      next = text.charCodeAt(i + 1)
       word = i + 1
     } else if (isWordUnit[unit] !== 1) {
       endWord(i)

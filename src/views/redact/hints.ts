@@ -1,3 +1,4 @@
+import { mayHaveKey } from './random.ts'
 import { isKeyUnit } from './shapes.ts'
 
 /** The beginnings of commands that can have a password among their arguments. */
@@ -140,13 +141,16 @@ export function eachPlace(text: string, places: Places): void {
       // A word of that length that has the probe has one of these, too.
       if (isKeyUnit[scratch[i - HALF]!] === 0 && i + HALF < written && isKeyUnit[scratch[i + HALF]!] === 0)
         continue
-      // A word of that length has the whole stretch to the probe before it, or after it.
-      let from = i
-      while (from > 0 && i - from < SHORTEST && isKeyUnit[scratch[from - 1]!] === 1) from--
-      let to = i + 1
-      while (to < written && to - from < SHORTEST && isKeyUnit[scratch[to]!] === 1) to++
+      let [from, to] = [i, i + 1]
+      while (from > 0 && isKeyUnit[scratch[from - 1]!] === 1) from--
+      while (to < written && isKeyUnit[scratch[to]!] === 1) to++
+      // The next place to look at behind this word.
+      const probe = i
+      i += (to - 1 - i) & -SHORTEST
       if (to - from < SHORTEST && to < written && from > 0) continue
-      const unit = wordUnitAt(i)
+      const isWhole = (from > 0 || start === 0) && (to + 2 < written || start + WINDOW >= text.length)
+      if (isWhole && !mayHaveKey(scratch, from, to)) continue
+      const unit = wordUnitAt(probe)
       if (unit >= wordsDone) wordsDone = places.word(unit)
     }
   }

@@ -1,7 +1,43 @@
-import { COLON, EQUALS } from '../../text/characters.ts'
+import { COLON, classTable, EQUALS } from '../../text/characters.ts'
 import { isMix, isOpaqueName } from './names.ts'
 import { backslashesBefore, escapeAt, isBlank, isNameUnit, isQuote, type Secret } from './secret.ts'
-import { knownIds } from './shapes.ts'
+import { knownIds, mayBegin } from './shapes.ts'
+
+/** What a character of a long word says about it; 0 for small letters. */
+const [CAPITAL, DIGIT, JOINT, PATH, END] = [1, 2, 3, 4, 5]
+const partOf = classTable(
+  [CAPITAL, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'],
+  [DIGIT, '0123456789'],
+  [JOINT, '_-'],
+  [PATH, '/'],
+  [END, '=.~:$%'],
+)
+
+/**
+ * Whether a long word may have a key. What has neither the beginning of a shape, nor the capitals and digits
+ * of a random word, nor a long end behind a `_` or `-`, has none: names, paths, UUIDs. The word is ASCII, and
+ * what follows it is behind its end.
+ */
+export function mayHaveKey(bytes: Uint8Array, from: number, to: number): boolean {
+  let [start, capitals, digits] = [from, 0, 0]
+  /** Where the last part of a name begins, and the digits before it. */
+  let [body, before] = [to, 0]
+  for (let i = from; i <= to; i++) {
+    const unit = bytes[i]!
+    const kind = i === to ? END : partOf[unit]
+    if (kind === CAPITAL) capitals++
+    else if (kind === DIGIT) digits++
+    else if (kind === JOINT) [body, before] = [i + 1, digits]
+    else if (kind === PATH) body = to
+    else if (kind === END) {
+      if (i - start >= MIN_RANDOM && capitals >= MIN_CAPITALS && digits > 0) return true
+      if (i - body >= MIN_BODY && (digits > before || i - body >= MIN_HEX)) return true
+      ;[start, capitals, digits, body] = [i + 1, 0, 0, to]
+    }
+    if (i < to && mayBegin(unit, bytes[i + 1]!, bytes[i + 2]!)) return true
+  }
+  return false
+}
 
 /** Adds what is random in a word, unless the name before it means an id, or data. */
 export function addRandom(text: string, from: number, to: number, found: Secret[]): void {
@@ -23,6 +59,9 @@ const FILE = /^\.(?:[cm]?[jt]sx?|css|woff2?|ttf|png|jpe?g|gif|svg|webp|map|html?
 /** Characters of a key with the name of its service. */
 const MAX_NAMED = 180
 
+/** Characters of a key behind its name: the shortest, and the shortest in hex. */
+const [MIN_BODY, MIN_HEX] = [14, 32]
+
 /** Words that say what a key is for, in the name before it. */
 const KEY_WORD = /^(?:live|test|prod|production|sandbox|sk|pat|api|key|secret|token|at|rt)$/i
 /** Those that no file and no cache has in its name. */
@@ -34,7 +73,7 @@ const SECRET_WORD = /^(?:live|sk|pat|secret|token)$/i
 function isNamedKey(word: string): boolean {
   const at = Math.max(word.lastIndexOf('_'), word.lastIndexOf('-'))
   const length = word.length - at - 1
-  if (at < 2 || at > 40 || length < 14 || length > 128) return false
+  if (at < 2 || at > 40 || length < MIN_BODY || length > 128) return false
   const body = word.slice(at + 1)
   const parts = word.slice(0, at).split(/[_-]/)
   const joined = word[at] === '_'
@@ -46,7 +85,8 @@ function isNamedKey(word: string): boolean {
   const isShort = parts
     .slice(1)
     .every((part) => KEY_WORD.test(part) || /^(?:v?\d|[a-z]{2}\d?|[\da-f]{16})$/.test(part))
-  if (/^[\da-f]*$/.test(body)) return length >= 32 && (joined ? (length >= 40 && isShort) || isKey : isSecret)
+  if (/^[\da-f]*$/.test(body))
+    return length >= MIN_HEX && (joined ? (length >= 40 && isShort) || isKey : isSecret)
   if (isKey && length < MIN_RANDOM) return joined && isMix(body)
   return isShort && length >= 30 && isLowerKey(body)
 }
@@ -85,6 +125,8 @@ function nameBefore(text: string, at: number): string {
 
 /** Shorter words are more often names, versions and ids than secrets. */
 const MIN_RANDOM = 28
+/** Capital letters, and small ones, of a random word. */
+const MIN_CAPITALS = 3
 /** Longer ones are data: an image, a signature, a ciphertext. */
 const MAX_RANDOM = 200
 /** Bits per character: 32 random characters of base64 have 4.5 on average, a name in camel case 3.7. */
@@ -147,7 +189,7 @@ function isRandom(text: string, from: number, to: number): boolean {
     if (last >= 0 && kind !== last) changes++
     last = kind
   }
-  if (small < 3 || capital < 3 || digits < 1) return false
+  if (small < MIN_CAPITALS || capital < MIN_CAPITALS || digits < 1) return false
   if (changes / (small + capital + digits) < MIN_CHANGES) return false
   return bitsOf(text, from, to) >= MIN_BITS && !isKnownId(text, from)
 }

@@ -93,18 +93,20 @@ export function redactor(options: RedactOptions = {}): Redactor {
 }
 
 /**
- * Two redactors for a run that is read twice, by the same stage: the first learns its passwords, the second
- * hides them everywhere. What the first found nothing in is not searched again but for these.
+ * Two redactors for a run that may be read twice, by the same stage: the first learns its passwords, the
+ * second hides them everywhere. What the first found nothing in is not searched again but for these. If it
+ * has learned none, it `hidAll` itself; it does not look for the patterns of the caller.
  */
-export function redactorsForTwo(options: RedactOptions): { scout: Redactor; again: () => Redactor } {
+export function redactorsForTwo(options: RedactOptions) {
   const clean = new FoundBefore()
   const first = newState(options, clean, talkIn)
   const scout = redactorOf(first)
+  const hidAll = () => first.known.size === 0 && first.own.length === 0
   const again = () => {
     clean.rewind()
     return redactorOf(newState({ ...options, known: scout.known(), learn: false }, clean, talkIn))
   }
-  return { scout, again }
+  return { scout, hidAll, again }
 }
 
 function newState(options: RedactOptions, clean?: FoundBefore, talkIn?: TalkIn): RedactorState {
@@ -230,7 +232,7 @@ function findIn(state: RedactorState, text: string, opaque: boolean, before?: re
   // `//[redacted:url]@` looks like a name and its password.
   if (!before && found.length > 0 && text.includes('[redacted:'))
     found = found.filter(({ from }) => !insideMark(text, from))
-  // What the first reading hides is not shown.
+  // What else there is to hide, the second reading hides.
   if (clean?.isFirst === true) return found.length < 2 ? found : apart(found)
   const hide = (kind: string, from: number, to: number) => {
     if (!insideMark(text, from)) found.push({ kind, from, to })
