@@ -1,5 +1,5 @@
 import { withoutStack } from '../base/fault.ts'
-import { CLOSE_BRACE, COMMA, isBracket, OPEN_BRACE, QUOTE, SPACE } from '../text/characters.ts'
+import { CLOSE_BRACE, COMMA, isBlank, isBracket, OPEN_BRACE, QUOTE, SPACE } from '../text/characters.ts'
 import { isOrdinary } from './plain-value.ts'
 import { walk } from './walk.ts'
 
@@ -24,7 +24,7 @@ export function readStrictly(text: string, maxDepth: number): Strict {
   if (text === lastBroken?.text) return lastBroken.strict
   // Creating an error costs twenty times as much as checking the first key, and logs are full of `{name} …`.
   if (opensNoKey(text)) return isDeeper(text, maxDepth) ? DEEP : NO_KEY
-  if (isUnclosed(text)) return !asked && isDeeper(text, maxDepth) ? DEEP : unclosed(text)
+  if (isUnclosed(text)) return !asked && isDeeper(text, maxDepth) ? DEEP : new Unclosed(text)
   let value: unknown
   try {
     value = withoutStack(JSON.parse, text)
@@ -61,32 +61,36 @@ function opensNoKey(text: string): boolean {
 /** A bracket that is not closed at the end, or closed after a comma, is certainly not JSON. */
 function isUnclosed(text: string): boolean {
   const first = text.charCodeAt(0)
-  const last = lastBefore(text, text.length)
+  if (!isBracket(first)) return false
+  let last = lastOf(text, text.length)
   // A closer is two above its opener.
-  return (
-    isBracket(first) &&
-    (text.charCodeAt(last) !== first + 2 || text.charCodeAt(lastBefore(text, last)) === COMMA)
-  )
+  if (text.charCodeAt(last) !== first + 2) return true
+  last = lastOf(text, last)
+  return text.charCodeAt(last) === COMMA
 }
 
-/** Where the last character before `end` is that is no blank. */
-function lastBefore(text: string, end: number): number {
+/** Where the last character before `end` is that is not blank. */
+function lastOf(text: string, end: number): number {
   let at = end - 1
-  while (text.charCodeAt(at) <= SPACE) at--
+  while (isBlank(text.charCodeAt(at))) at--
   return at
 }
 
 /** Makes the error of `JSON.parse` only if it is told: it takes longer than to repair a small text. */
-function unclosed(text: string): Strict {
-  return {
-    kind: 'broken',
-    get cause() {
-      try {
-        return withoutStack(JSON.parse, text)
-      } catch (cause) {
-        return cause
-      }
-    },
+class Unclosed {
+  readonly kind = 'broken'
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get cause(): unknown {
+    try {
+      return withoutStack(JSON.parse, this.#text)
+    } catch (cause) {
+      return cause
+    }
   }
 }
 
