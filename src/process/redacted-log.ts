@@ -2,7 +2,7 @@ import { LF } from '../text/characters.ts'
 import { cutWord, pieceIn, type TextPiece } from '../views/redact/pieces.ts'
 import type { TextRedactor } from '../views/redact/redact.ts'
 import { openKeyBlock } from '../views/redact/shapes.ts'
-import { linesBefore } from '../views/redact/tables.ts'
+import { linesBefore } from '../views/redact/table-cells.ts'
 
 /** A longer line is hidden in parts, of which only the end waits for what follows. */
 const MAX_LINE = 16 * 1024 * 1024

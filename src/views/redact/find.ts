@@ -18,7 +18,7 @@ import {
 import { addRandom } from './random.ts'
 import { backslashesBefore, escapeAt, isBlank, isNameUnit, isWordUnit, type Secret } from './secret.ts'
 import { isKeyUnit, keyBlocks, mayBegin, shapeDetectors } from './shapes.ts'
-import { cellSecrets } from './tables.ts'
+import { cellSecrets } from './table-cells.ts'
 import { bareEnds, type Search, type ValuePlace, valueAt } from './value.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { Stage } from '../../base/stage.ts'
 import type { AgentEvent } from '../../events/event.ts'
 import { checkRedacting, type RedactOptions, type Redactor, redactor } from './redact.ts'
 import { openKeyBlock } from './shapes.ts'
-import { linesBefore } from './tables.ts'
+import { linesBefore } from './table-cells.ts'
 
 /** Limits of the characters that wait for the end of their line, and of the messages that wait. */
 const MAX_HELD = 64 * 1024

@@ -13,7 +13,7 @@ import { isLabelName } from './named.ts'
 import { afterScheme, familyOf, isOpaqueName, isSecretValue, roleOf } from './names.ts'
 import { cutWord, hideNestedPieces, hidePieces, MAX_VALUE_DEPTH } from './pieces.ts'
 import type { Secret } from './secret.ts'
-import { talkIn } from './talk.ts'
+import { talkIn } from './secrets-in-prose.ts'
 import { kindOf, MAX_JUDGED } from './value.ts'
 
 /** The options of `redact()` and `redactor()`. */
