@@ -124,11 +124,7 @@ export function openJournal(
   try {
     events = open(EVENTS_FILE)
     diagnostics = open(DIAGNOSTICS_FILE)
-    // All of it: nothing may be appended to a damaged journal.
-    for (const { place } of storedEvents(join(dir, EVENTS_FILE), events.lines())) {
-      if (place.type === 'lifecycle.completion.state') ended.add(place.attempt_number)
-      last = place
-    }
+    last = lastPlace(join(dir, EVENTS_FILE), events, ended)
     agree(events, last, diagnostics, join(dir, DIAGNOSTICS_FILE))
     // Many runs have none: so the file is there, and is not held open.
     diagnostics.rest()
@@ -192,6 +188,17 @@ export function openJournal(
     /** Closes the files and releases the lock. */
     close,
   }
+}
+
+/** The last event of a journal, and the attempts that have `ended` in it. */
+function lastPlace(path: string, events: LineFile, ended: Set<number>): EventPlace | undefined {
+  let last: EventPlace | undefined
+  // All of it: nothing may be appended to a damaged journal.
+  for (const { place } of storedEvents(path, events.lines())) {
+    if (place.type === 'lifecycle.completion.state') ended.add(place.attempt_number)
+    last = place
+  }
+  return last
 }
 
 /** Creates the directory of a run and its parents, for this user only. */

@@ -17,8 +17,7 @@ import type { Mended } from './edits.ts'
  */
 export function unescapeOnce(text: string, mend: (text: string) => Mended): Mended | undefined {
   const first = text.indexOf('"')
-  if (first < 1 || text[first - 1] !== '\\' || !/^[{[][\s\\nrt]*$/.test(text.slice(0, first - 1)))
-    return undefined
+  if (first < 1 || !/^[{[][\s\\nrt]*\\$/.test(text.slice(0, first))) return undefined
   for (let at = first; at >= 0; at = text.indexOf('"', at + 1))
     if (backslashesBefore(text, at, 0) === 0) return undefined
   const readings = [text.replaceAll('\\"', '"'), decoded(text)].filter((made) => made !== undefined)

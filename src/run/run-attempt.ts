@@ -231,10 +231,10 @@ export class Recording {
     const { started } = this.#clock
     // Before the process starts, so that a crash from here on leaves something to resume.
     this.#record.save({ started_at: new Date(started).toISOString() })
-    const output = this.#newOutput()
+    const output = outputOf(this.#options, this.#record, this.#waker)
     this.#output = output
     let guard: ReturnType<typeof watchdog> | undefined
-    const prompt = this.#prompt()
+    const prompt = promptOf(this.#options, this.#record)
     try {
       this.#orders = this.#newOrders()
       // Before the process gets it: what was sent is known, whatever happens then.
@@ -304,23 +304,6 @@ export class Recording {
     return notes
   }
 
-  #newOutput(): Output {
-    const { audit, tee = false, spawn } = this.#options
-    if (audit === undefined) return pipedOutput(this.#waker)
-    return recordedOutput(this.#record.logs, this.#record.path('chunks'), this.#waker, {
-      tee,
-      here: spawn !== undefined,
-      hide: this.#record.hide,
-    })
-  }
-
-  /** The prompt as it is recorded. */
-  #prompt(): Buffer | undefined {
-    const { piped, talk, input } = this.#options
-    if (!piped || talk || typeof input !== 'object') return undefined
-    return Buffer.from(this.#record.shown(input.text))
-  }
-
   /** Starts the process and its recorders. `delivered` is called when it has got its prompt. */
   async #start(delivered: (() => void) | undefined): Promise<readonly Note[]> {
     const { pty, input, talk, tee, audit, onStart, onUnreachable, onMuted } = this.#options
@@ -329,7 +312,7 @@ export class Recording {
     const running = await this.#way.start({
       ...this.#options,
       ...(pty ?? NO_SIZE),
-      input: talk || tee ? 'open' : this.#input(),
+      input: talk || tee ? 'open' : inputOf(this.#options, this.#record),
       env: { ...this.#options.env, [MARK]: this.#options.runId },
       recorders: made,
     })
@@ -365,13 +348,6 @@ export class Recording {
     if (audit !== undefined)
       for (const channel of this.#way.channels) this.#waker.watch(this.#record.logs[channel])
     return notes
-  }
-
-  /** Its stdin: the log of the task, which is complete, if that is recorded. */
-  #input(): StartOptions['input'] {
-    const { input, piped, audit, redact } = this.#options
-    const isLogged = typeof input === 'object' && piped && audit !== undefined && !redact
-    return isLogged ? { ...input, file: this.#record.logs.stdin } : input
   }
 
   /** This program ends: nothing can wait any more. */
@@ -470,6 +446,28 @@ export class Recording {
   #time(ms: number): number {
     return this.#clock.started + ms
   }
+}
+
+function outputOf(options: RecordOptions, record: AttemptRecord, waker: Waker): Output {
+  const { audit, tee = false, spawn } = options
+  if (audit === undefined) return pipedOutput(waker)
+  const here = spawn !== undefined
+  return recordedOutput(record.logs, record.path('chunks'), waker, { tee, here, hide: record.hide })
+}
+
+/** The prompt as it is recorded. */
+function promptOf({ piped, talk, input }: RecordOptions, record: AttemptRecord): Buffer | undefined {
+  if (!piped || talk || typeof input !== 'object') return undefined
+  return Buffer.from(record.shown(input.text))
+}
+
+/** Its stdin: the log of the task, which is complete, if that is recorded. */
+function inputOf(
+  { input, piped, audit, redact }: RecordOptions,
+  record: AttemptRecord,
+): StartOptions['input'] {
+  const isLogged = typeof input === 'object' && piped && audit !== undefined && !redact
+  return isLogged ? { ...input, file: record.logs.stdin } : input
 }
 
 /** The time of an attempt, on a clock that never jumps. */
