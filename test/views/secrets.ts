@@ -153,6 +153,8 @@ export function plantedSecrets(seed = 1): Planted[] {
     held('google', `AIza${of(word, 35)}`, (s) => `see _${s}_ there`),
     held('aws', `AKIA${of(`${capital}234567`, 16)}`, (s) => `old_${s}_key`),
     ...named(() => of(small, 9)),
+    bare('discord', `NzI${of(alnum, 21)}.${of(word, 6)}.${of(word, 27)}`),
+    bare('discord', `OTg${of(alnum, 23)}.${of(word, 6)}.${of(word, 38)}`),
   ]
 }
 
