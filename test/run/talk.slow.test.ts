@@ -516,7 +516,7 @@ test('talk is refused where it cannot be', async () => {
   const refused: [RunOptions, RegExp][] = [
     [{ ...acp, prompt: undefined }, /`talk` needs a `prompt`/],
     [{ ...acp, engine: 'auto' }, /start it with --acp.* or name its `engine`/],
-    [{ ...acp, engine: 'opencode' }, /opencode.*has none/],
+    [{ ...acp, engine: 'opencode' }, /"opencode" has no wire/],
     [{ ...acp, engine: 'codex' }, /app-server/],
     [{ ...acp, engine: 'claude' }, /stream-json/],
     [{ ...acp, input: 'inherit' }, /not both/],
