@@ -250,7 +250,7 @@ function sizeOfColon(tail: number): number {
   return (tail & 0xffffff) === WIDE_COLON_BYTES ? 3 : 0
 }
 
-const MAY_PRECEDE_PIECE = /* @__PURE__ */ classTable([1, '(,=[:>|"\''])
+const MAY_PRECEDE_PIECE = /* @__PURE__ */ classTable([1, '({,=[:>|"\''])
 /** U+FF1A in UTF-8. */
 const WIDE_COLON_BYTES = 0xefbc9a
 

@@ -28,8 +28,11 @@ export function isPiece(before: string, text: string, after = ''): boolean {
     case ',':
     case '=':
     case '[':
-    case ':':
       return isArgument(before) || (last === '=' && isSetting(before, after))
+    case ':':
+      return isArgument(before) || IS_KEY.test(head) || IN_YAML.test(before)
+    case '{':
+      return /\{\{\s{1,99}$/.test(before) && after.includes('}}')
     case '>':
       return isParameter(before, after)
     case '|':
@@ -50,6 +53,13 @@ export function isPiece(before: string, text: string, after = ''): boolean {
   }
 }
 
+//  “x”: {"a": 1}     «x»: {"a": 1}
+/** As Latin-1. No backtick: files are named in backticks. */
+const IS_KEY = /(?:\xe2\x80[\x99\x9d]|\xc2\xbb)\s{0,99}:\s{0,99}$/
+//  ```yaml⏎name: x⏎meta: {"a": 1}
+/** The value of a key in a fence that is open, of which it is only a part. */
+const IN_YAML =
+  /(?:^|\n)[ \t>]{0,99}(?:`{3,9}|~{3,9})ya?ml[^\n]{0,99}\n(?:(?![ \t>]{0,99}(?:```|~~~))[^\n]{0,512}\n){0,99}[^\n]{0,512}:\s{0,99}$/i
 //  <Chart data={[1, 2]}/>     <co>Paris</co: 0:[1]>      <a data-x='{"a": 1}'>
 const IN_TAG = /<\/?[A-Za-z][\w.:-]{0,63}\s[^<>\n]{0,300}[=:]\{?["']?$/
 //  <Book {"year": 1815}>      #<Book 7 {"year": 1815}>
@@ -169,7 +179,6 @@ const IN_STATEMENT =
 
 /** Whether a bracket after this text is the value of a key without an opening bracket: part of a whole. */
 export function isMember(before: string): boolean {
-  // No backtick: files are named in backticks.
   return /["']\s{0,99}:\s{0,99}$/.test(before.slice(-200))
 }
 

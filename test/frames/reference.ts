@@ -929,7 +929,7 @@ class Reference {
           (!isFirst && this.#isBesideCitation(from, to, broken === undefined ? limit : to)) ||
           this.#isInMembers(from)
         const aside =
-          isUsed || (!isFirst && this.#isPiece(from, this.#slice(to, Math.min(limit, to + MAX_REST))))
+          isUsed || (!isFirst && this.#isPiece(from, to, this.#slice(to, Math.min(limit, to + MAX_REST))))
         this.#cut({
           kind: 'object',
           from,
@@ -951,9 +951,11 @@ class Reference {
     return this.#end
   }
 
-  #isPiece(from: number, after?: Buffer): boolean {
+  #isPiece(from: number, to = from, after?: Buffer): boolean {
     const before = this.#slice(Math.max(0, from - 512), from).toString('latin1')
-    return isPiece(before, this.#slice(from, from + 3).toString(), after?.toString('latin1'))
+    const isText = after !== undefined && this.#isAfterQuote(from)
+    const text = this.#slice(from, isText ? Math.min(to, from + 512) : from + 3).toString()
+    return isPiece(before, text, after?.toString('latin1'))
   }
 
   //  > {"a": 1,

@@ -206,7 +206,11 @@ const shapes: readonly Shape[] = [
   ...alone('octopus', mixed(isUpperDigit, 25, 34), 'API-'),
   ...alone('circleci', run(isWord, 40, 80), 'CCIPAT_|CCIPRJ_'),
   ...alone('asana', asana, '1/|2/'),
-  ...alone('discord', dotted([isAlnum, 21, 26], [isWord, 6, 7], [isWord, 27, 40]), 'MD|MT|Mj|Mz|ND|NT|Nj|Nz|OD|OT'),
+  ...alone(
+    'discord',
+    dotted([isAlnum, 21, 26], [isWord, 6, 7], [isWord, 27, 40]),
+    'MD|MT|Mj|Mz|ND|NT|Nj|Nz|OD|OT',
+  ),
   ...shape('webhook', run(isPath, 10, 200), 'hooks.zapier.com/hooks/catch/'),
   ...shape('webhook', run(isTeams, 60, 300), 'webhook.office.com/webhookb2/|outlook.office.com/webhook/'),
   ...shape('webhook', run(isWord, 16, 100), 'cgi-bin/webhook/send?key=|/bot/v2/hook/'),
