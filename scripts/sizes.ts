@@ -18,7 +18,7 @@ const imports: readonly Import[] = [
   { names: '{ frameStage }', entry: '/values', limit: 29.5 },
   { names: '{ frames }', entry: '/values', limit: 31.5 },
   { names: '{ tryParse }', entry: '/values', limit: 63.5 },
-  { names: '{ values }', entry: '/values', limit: 77 },
+  { names: '{ values }', entry: '/values', limit: 77.5 },
   { names: '*', entry: '/values', limit: 84 },
   { names: '{ events, codex }', entry: '/events', limit: 109 },
   { names: '{ events, auto }', entry: '/events', limit: 152 },

@@ -381,7 +381,11 @@ export class AgentRun {
       } else if (this.#before.spent) this.#recording.continues(this.#before.spent)
       if (!until.destroyed) yield* this.#recording.chunks
     } catch (error) {
-      if (this.#recording.isKept && !this.#recording.isStarted) await this.#complete(this.#dir!)
+      if (this.#recording.isKept && !this.#recording.isStarted) {
+        // It is the newest run: `--last` must not mean the one before it.
+        this.#dir!.begun()
+        await this.#complete(this.#dir!)
+      }
       throw this.#failed(error)
     }
   }

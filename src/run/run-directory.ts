@@ -43,7 +43,7 @@ export function runDirectory({ audit, runs = '', runId, fsync }: Recorded, id: s
     runId: own,
     // The journal also has attempts whose logs were removed.
     attempt: 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number)),
-    /** The process was started. Returns what went wrong, if anything. */
+    /** The recording stays, as the newest. Returns what went wrong, if anything. */
     begun: () => (isFresh ? linkLatest(path) : []),
     /** Releases the directory, unchanged if nothing is recorded. Once: it may have another owner then. */
     release(recorded: boolean): void {
