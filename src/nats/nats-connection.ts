@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { checkOptions, defined, isFunction, isName, isText, type OptionTable } from '../base/check-options.ts'
 import { DURATION, type Duration, milliseconds } from '../base/duration.ts'
@@ -93,10 +94,24 @@ export const NATS_OPTIONS = {
 } as const satisfies OptionTable<NatsOptions>
 
 /** The optional packages, once loaded. */
-type NatsPackages = Awaited<ReturnType<typeof loadNats>>
+interface NatsPackages {
+  readonly transport: typeof import('@nats-io/transport-node')
+  readonly jetstream: typeof import('@nats-io/jetstream')
+}
 
 /** A connection that reconnects by itself. */
-export type NatsClient = Awaited<ReturnType<typeof connectNats>>
+export interface NatsClient extends NatsPackages {
+  readonly connection: NatsConnection
+  readonly js: JetStreamClient
+  readonly manager: JetStreamManager
+  /** The addresses, without passwords. */
+  readonly shown: string
+  /** Sends a request while there is a connection; else the client would queue it until the timeout. */
+  answer<T>(ask: () => Promise<T>): Promise<T>
+  /** Waits while the connection is lost; throws if it was closed for good. */
+  connected(signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
 
 /** Milliseconds to wait for an answer. A leader is elected in about two seconds. */
 export const ANSWER_MS = 5000
@@ -107,7 +122,7 @@ const RETRY_MS = 250
 const PING_MS = 5000
 
 /** Connects, or throws a Fault that says why not. */
-export async function connectNats(options: NatsOptions) {
+export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const packages = await loadNats()
   const { jetstream } = packages
   const { user, password, token, creds } = options
@@ -153,13 +168,11 @@ export async function connectNats(options: NatsOptions) {
   return {
     ...packages,
     connection,
-    /** The addresses, without passwords. */
     shown,
     js: jetstream.jetstream(connection, { timeout: MAX_ANSWER_MS }),
     // Without checking the account, which restricted users are not allowed to do.
     manager: await jetstream.jetstreamManager(connection, { timeout: MAX_ANSWER_MS, checkAPI: false }),
-    /** Sends a request while there is a connection; else the client would queue it until the timeout. */
-    async answer<T>(ask: () => Promise<T>): Promise<T> {
+    async answer(ask) {
       // One listener for each request.
       setMaxListeners(0, gone.signal)
       let cancel = () => {}
@@ -173,13 +186,12 @@ export async function connectNats(options: NatsOptions) {
         cancel()
       }
     },
-    /** Waits while the connection is lost; throws if it was closed for good. */
-    async connected(signal: AbortSignal): Promise<void> {
+    async connected(signal) {
       while (gone.signal.aborted && !failed && !signal.aborted) await waker.sleep(signal)
       signal.throwIfAborted()
       if (failed) throw failed
     },
-    async close(): Promise<void> {
+    async close() {
       await connection.close()
       dialed.socket?.destroy()
     },
@@ -211,7 +223,7 @@ function dial<T>(dialed: Dialed, connect: () => Promise<T>): Promise<T> {
   return dialing.run(dialed, connect)
 }
 
-async function loadNats() {
+async function loadNats(): Promise<NatsPackages> {
   try {
     const [transport, jetstream] = await Promise.all([
       import('@nats-io/transport-node'),
