@@ -26,7 +26,7 @@ export interface Frame {
   readonly text: string
   /** For an item of a larger document: its place, as a JSON pointer: `/issues/0`. */
   readonly path?: string
-  /** The name of the tag, or what stands behind the opening of the fence: `json`. */
+  /** The name of the tag, or what follows the opening marks of the fence: `json`. */
   readonly label?: string
   /** The input ended inside this frame: `<json>{"a":1}` without `</json>`. */
   readonly open?: true

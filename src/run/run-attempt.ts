@@ -280,7 +280,7 @@ export class Recording {
   }
 
   /**
-   * If nothing was started, records why in the directory of this run: whoever was given its id finds an end.
+   * If nothing was started, records why in the directory of this run: the readers of its id find an end.
    * A directory that others chose is left as it was.
    */
   #explain({ code, message }: Fault): void {

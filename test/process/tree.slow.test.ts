@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ProcessTree, processesWith } from '../../src/process/tree.ts'
 
-describe.skipIf(process.platform !== 'linux')('a kill', () => {
+// Marks are read from the environments in /proc, which only Linux has.
+describe.skipIf(process.platform !== 'linux')('a kill, on Linux', () => {
   const mark = `TREE_TEST=${process.pid}`
   /** Starts a shell, and waits for its first line. */
   async function shell(script: string) {

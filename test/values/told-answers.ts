@@ -447,7 +447,7 @@ export const told: Record<string, Answer[]> = {
     ['[unused16]{"v": 0}[unused17]{"v": 1}', V, LAST],
     ['<think>\n{"v": 0}\n\n**Final Answer**\n{"v": 1}', V, LAST],
   ],
-  'a thought ends though marks of code stand on both sides': [
+  'a thought ends between marks of code': [
     ['<think>{"v": 0} `x`</think>`{"v": 1}`', V],
     ['<think>\n```json\n{"v": 0}\n```</think>```json\n{"v": 1}\n```', V],
     ['<think>\n```json\n{"v": 0}\n```</think>```\n{"v": 1}\n```', V],

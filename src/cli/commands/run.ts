@@ -214,7 +214,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   }
 }
 
-/** About a word that stands before `--` by mistake: the value of an option that takes none. */
+/** About a word that is before `--` by mistake: the value of an option that takes none. */
 const FIRST_WORD = 'It is the first word that is no option of sluice; the "--" after it is for it'
 
 /** Notes that tell what a limit cannot do: on stderr, when they come. */
